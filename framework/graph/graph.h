@@ -184,8 +184,9 @@ class Graph {
   /// parameters in f32 whatever they compute in.
   bool mixed_precision() const { return input_rule_ != nullptr; }
 
-  /// While this is on, reshape(), broadcast_to(), slice() and pad() make a node even where they
-  /// change nothing. Graphs for batches of several sizes then have the same nodes. Off at first.
+  /// While this is on, reshape(), broadcast_to(), sum_to(), slice() and pad() make nodes even
+  /// where they change nothing. Graphs for batches of several sizes then have the same nodes. Off
+  /// at first.
   ///@{
   void keep_idle_nodes() { keeps_idle_nodes_ = true; }
   bool keeps_idle_nodes() const { return keeps_idle_nodes_; }

@@ -34,7 +34,7 @@ Tensor sum(Tensor x, ReduceOptions options) {
 }
 
 Tensor sum_to(Tensor x, const Shape& shape) {
-  if (x.shape() == shape) return x;
+  if (x.shape() == shape && !x.graph().keeps_idle_nodes()) return x;
   int added = x.rank() - shape.rank();
   bool fits = added >= 0;
   std::vector<int> axes;
@@ -47,7 +47,7 @@ Tensor sum_to(Tensor x, const Shape& shape) {
     }
   }
   require(fits, "sum_to: ", shape, " does not broadcast to ", x.shape());
-  return reshape(axes.empty() ? x : sum(x, {.axes = axes}), shape);
+  return reshape(axes.empty() ? reshape(x, shape) : sum(x, {.axes = axes}), shape);
 }
 
 Tensor mean(Tensor x, ReduceOptions options) {

@@ -112,8 +112,7 @@ Model::Model(const ModelFn& model_fn, Mode mode, Signature signature, const Hook
       options_(options),
       graph_(std::make_unique<Graph>(mode == Mode::train ? options.towers : 1)) {
   with_context(concat("while building the ", mode_, " model for ", to_string(signature_)), [&] {
-    // A split numbers the nodes. These are then the same for one row as for several, but for
-    // gradients that model_fn takes itself.
+    // A split numbers the nodes. These are then the same for one row as for several.
     if (options_.split > 0) graph_->keep_idle_nodes();
     Batch batch(*graph_, signature_);
     rows_ = batch.rows();

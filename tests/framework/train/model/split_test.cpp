@@ -102,13 +102,15 @@ TEST(Split, AutoSplitTrainsTheSameModel) {
   }
 }
 
-// One row is as large as a row that is repeated for each of several.
+// One row is as large as a row that is repeated for each of several, and as its gradient.
 TEST(Split, AutoSplitTrainsWhereOneRowNeedsNoBroadcast) {
   ModelFn repeated = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
     Tensor row =
         dense(s / "a", s.variable("row", {.shape = {1, 4}, .initializer = ones()}), {.units = 6});
     Tensor y = dense(s / "b", batch["x"] * broadcast_to(row, batch["x"].shape()), {.units = 3});
-    return {.loss = mean(square(y)), .train = sgd({.learning_rate = 0.125})};
+    Tensor slope = gradients(mean(square(y)), {{row}})[0];  // [1, 6]
+    return {.loss = mean(square(y)) + mean(square(dense(s / "c", slope, {.units = 2}))),
+            .train = sgd({.learning_rate = 0.125})};
   };
   InputFn input = rows_of({12, 3, 1});
   NamedArrays one = variables_after(repeated, on_cpus(1, 1), input);
