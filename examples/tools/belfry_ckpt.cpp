@@ -169,9 +169,8 @@ int average(const Arguments& args) {
     for (const std::string& file : files_of(path)) {
       // Only one of TensorFlow's checkpoints in a folder would be read.
       std::error_code error;
-      require(!std::filesystem::exists(std::filesystem::path(file) / "checkpoint", error),
-              "average: folder `", file, "` has checkpoints of TensorFlow's; name each: ", file,
-              "/model.ckpt-100");
+      require(!std::filesystem::exists(file + "/checkpoint", error), "average: folder `", file,
+              "` has checkpoints of TensorFlow's; name each: ", file, "/model.ckpt-100");
       files.push_back(file);
     }
   Weights mean = programs::average(files);

@@ -13,8 +13,9 @@ constexpr std::int64_t innermost = 4;  // rows and columns
 Initializer small() { return normal(0, 0.02); }
 
 void check(const DcganOptions& o) {
-  require(o.size >= 2 * innermost && std::has_single_bit(static_cast<std::uint64_t>(o.size)),
-          "dcgan: the size must be a power of 2 from 8 on, got ", o.size);
+  require(o.size >= 2 * innermost && o.size <= 8192
+              && std::has_single_bit(static_cast<std::uint64_t>(o.size)),
+          "dcgan: the size must be a power of 2 from 8 to 8192, got ", o.size);
   require(o.channels >= 1 && o.filters >= 1 && o.noise >= 1,
           "dcgan: channels, filters and noise must be at least 1, got ", o.channels, ", ",
           o.filters, " and ", o.noise);

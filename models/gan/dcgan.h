@@ -7,7 +7,7 @@ namespace belfry::gan {
 
 /// Options of dcgan_generator() and dcgan_discriminator().
 struct DcganOptions {
-  std::int64_t size = 32;     ///< rows and columns of an image: 8, 16, 32, ...
+  std::int64_t size = 32;     ///< rows and columns of an image: 8, 16, 32, ... 8192
   std::int64_t channels = 1;  ///< of an image
   std::int64_t filters =
       64;                    ///< of the layer next to the image; doubled with each layer further in
@@ -27,7 +27,8 @@ struct DcganOptions {
 /// size of 64 and 3 channels it has 3,576,704 parameters.
 ///
 /// With classes, the label's one-hot code stands beside the noise (Mirza and Osindero, "Conditional
-/// generative adversarial nets", 2014). Error: size is no power of 2 from 8 on, a number below 1.
+/// generative adversarial nets", 2014). Error: size is no power of 2 from 8 to 8192, a number
+/// below 1.
 Generator dcgan_generator(const DcganOptions& options = {});
 /// The same from given numbers [n, any] in place of noise and label.
 Tensor dcgan_images(const Scope& scope, Tensor numbers, const DcganOptions& options, Mode mode);

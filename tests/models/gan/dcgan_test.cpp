@@ -59,6 +59,8 @@ TEST(Dcgan, IsToldTheClass) {
 TEST(Dcgan, SizesThatAreNoPowerOfTwoAreRefused) {
   EXPECT_THAT(error_of([] { dcgan_generator({.size = 28}); }), HasSubstr("power of 2"));
   EXPECT_THAT(error_of([] { dcgan_discriminator({.size = 4}); }), HasSubstr("power of 2"));
+  EXPECT_THAT(error_of([] { dcgan_generator({.size = 16384}); }),
+              HasSubstr("8 to 8192, got 16384"));
   EXPECT_THAT(error_of([] { dcgan_generator({.noise = 0}); }), HasSubstr("at least 1"));
 }
 
