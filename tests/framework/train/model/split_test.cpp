@@ -102,21 +102,27 @@ TEST(Split, AutoSplitTrainsTheSameModel) {
   }
 }
 
-// One row is as large as a row that is repeated for each of several, and as its gradient.
+// One row is as large as a row that is repeated for each of several, and as its gradient. (What is
+// made of a gradient of all rows is not the mean of what is made of gradients of some.)
 TEST(Split, AutoSplitTrainsWhereOneRowNeedsNoBroadcast) {
-  ModelFn repeated = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
-    Tensor row =
-        dense(s / "a", s.variable("row", {.shape = {1, 4}, .initializer = ones()}), {.units = 6});
-    Tensor y = dense(s / "b", batch["x"] * broadcast_to(row, batch["x"].shape()), {.units = 3});
-    Tensor slope = gradients(mean(square(y)), {{row}})[0];  // [1, 6]
-    return {.loss = mean(square(y)) + mean(square(dense(s / "c", slope, {.units = 2}))),
-            .train = sgd({.learning_rate = 0.125})};
-  };
-  InputFn input = rows_of({12, 3, 1});
-  NamedArrays one = variables_after(repeated, on_cpus(1, 1), input);
-  RunConfig config = on_cpus(2, 2);
-  config.split = auto_split(2);
-  EXPECT_LT(largest_difference(one, variables_after(repeated, config, input)), 1e-6);
+  for (bool penalty : {false, true}) {
+    ModelFn repeated = [=](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
+      Tensor row =
+          dense(s / "a", s.variable("row", {.shape = {1, 4}, .initializer = ones()}), {.units = 6});
+      Tensor y = dense(s / "b", batch["x"] * broadcast_to(row, batch["x"].shape()), {.units = 3});
+      Tensor loss = mean(square(y));
+      if (penalty) {
+        Tensor slope = gradients(loss, {{row}})[0];  // [1, 6]
+        loss = loss + mean(square(dense(s / "c", slope, {.units = 2})));
+      }
+      return {.loss = loss, .train = sgd({.learning_rate = 0.125})};
+    };
+    InputFn input = rows_of({12, 3, 1});
+    NamedArrays one = variables_after(repeated, on_cpus(1, 1), input);
+    RunConfig config = on_cpus(penalty ? 1 : 2, 2);
+    config.split = auto_split(2);
+    EXPECT_LT(largest_difference(one, variables_after(repeated, config, input)), 1e-6) << penalty;
+  }
 }
 
 // A batch of 400 rows alone would be cut elsewhere than one of a single row, for its activations.
