@@ -93,7 +93,8 @@ void write_plain(const std::string& folder) {
   write("nothing", cifar, 0, "");
   // Behind its first lines the compressed file is damaged.
   ByteWriter zipped(seeds.path("zipped"), Compression::gzip);
-  for (int i = 0; i < 20000; ++i) zipped.write(as_bytes(concat(i * 7919 % 10007, "\n")));
+  for (int i = 0; i < 20000; ++i)
+    zipped.write(as_bytes(concat(i * 7919 % 10007, i % 200 ? "" : "\n")));
   zipped.close();
   std::string content = read_file(seeds.path("zipped"));
   for (std::size_t i = content.size() / 2; i < content.size(); ++i) content[i] = '\0';

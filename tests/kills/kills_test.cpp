@@ -28,7 +28,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// The checkpoints that a training was told are durable: checksums of their files, by step. Those
-/// that were written twice must be equal.
+/// that were written twice must be equal, and no life may go back to one before the newest.
 std::map<std::int64_t, std::uint32_t> saved_by(const std::string& dir) {
   std::map<std::int64_t, std::uint32_t> out;
   std::ifstream lines(dir + ".saved");
@@ -36,6 +36,7 @@ std::map<std::int64_t, std::uint32_t> saved_by(const std::string& dir) {
     std::int64_t step = 0;
     std::uint32_t checksum = 0;
     std::istringstream(line) >> step >> checksum;
+    if (!out.empty()) EXPECT_GE(step, out.rbegin()->first) << "a life began from an older one";
     auto [had, is_new] = out.emplace(step, checksum);
     EXPECT_EQ(had->second, checksum) << "step " << step << " was written anew, and is another";
   }

@@ -3,8 +3,9 @@
 // ends with an exception or does its work all the same, frees what it has allocated, and afterwards
 // everything works as if nothing had happened.
 //
-// All n are tried where there are few, and else as many as BELFRY_ALLOCATIONS says, spread evenly;
-// 0: all.
+// All n are tried where there are few, and else the first from each place in the code with the
+// calls that lead there; of these, as many as BELFRY_ALLOCATIONS says, spread evenly from
+// BELFRY_ALLOCATIONS_SEED on; 0: all.
 #include <gtest/gtest.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
@@ -14,7 +15,9 @@
 #include <iostream>
 #include <latch>
 #include <memory>
+#include <numeric>
 #include <string>
+#include <vector>
 
 #include "../../framework/base/from_environment.h"
 #include "../tell_count.h"
@@ -50,14 +53,21 @@ class Allocations : public ::testing::TestWithParam<std::string> {
     });
   }
 
-  /// How many there are when all is made that is made once in a process.
-  std::int64_t count() {
+  /// Those to try, once all is made that is made once in a process: each, or the first from each
+  /// place where there are many.
+  std::vector<std::int64_t> find() {
     scenario_->prepare();
     scenario_->run();
     scenario_->prepare();
-    FailingAllocations none(0);
-    scenario_->run();
-    return none.count();
+    {
+      FailingAllocations none(0);
+      scenario_->run();
+      all_ = none.count();
+    }
+    if (all_ > few) return first_of_each_place();
+    std::vector<std::int64_t> each(static_cast<std::size_t>(all_));
+    std::iota(each.begin(), each.end(), 1);
+    return each;
   }
 
   void fail_at(std::int64_t n, Failing how) {
@@ -98,25 +108,25 @@ class Allocations : public ::testing::TestWithParam<std::string> {
     EXPECT_TRUE(leaked <= 0 || others_lost_) << under_way << ": " << leaked << " are never freed";
   }
 
+  static constexpr std::int64_t few = 700;
   std::unique_ptr<Scenario> scenario_;
-  std::int64_t runs_ = 0, errors_ = 0;
+  std::int64_t all_ = 0, runs_ = 0, errors_ = 0;
   bool others_lost_ = false;
 };
 
 TEST_P(Allocations, MayFail) {
-  std::int64_t all = count();
+  const std::vector<std::int64_t> found = find();
   scenario_->check("without a failure");
-  constexpr std::int64_t few = 700;
-  std::int64_t wanted = from_environment("BELFRY_ALLOCATIONS", 150);
-  std::int64_t step = wanted == 0 || all <= few ? 1 : std::max<std::int64_t>(1, all / wanted);
+  std::int64_t count = std::ssize(found), wanted = from_environment("BELFRY_ALLOCATIONS", 150);
+  std::int64_t step = wanted == 0 || all_ <= few ? 1 : std::max<std::int64_t>(1, count / wanted);
   std::int64_t seed = from_environment("BELFRY_ALLOCATIONS_SEED", 0);
-  for (std::int64_t n = 1 + seed % step; n <= all; n += step) {
-    fail_without_leak(n, Failing::once);
-    fail_without_leak(n, Failing::from_then);
+  for (std::int64_t i = seed % step; i < count; i += step) {
+    fail_without_leak(found[i], Failing::once);
+    fail_without_leak(found[i], Failing::from_then);
   }
   EXPECT_GT(errors_, 0);
-  std::cout << GetParam() << ": " << all << " allocations, " << runs_ << " runs, " << errors_
-            << " of them with an error\n";
+  std::cout << GetParam() << ": " << all_ << " allocations, from " << count << " places or each, "
+            << runs_ << " runs, " << errors_ << " of them with an error\n";
   tell_count(runs_, "allocations that failed");
 }
 

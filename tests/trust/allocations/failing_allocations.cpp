@@ -10,6 +10,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstring>
+#include <iterator>
+#include <unordered_set>
 
 extern "C" {
 // The C library's own, under names that nobody defines anew.
@@ -27,6 +29,8 @@ std::atomic<std::int64_t> seen{0}, refused{0}, first{0};
 std::atomic<bool> all_behind{false};
 std::atomic<std::int64_t> live{0};
 std::atomic<bool> library_asked{false};
+// Of the n-th allocation, a hash of the calls that led there. As many as any scenario makes.
+std::array<std::uint64_t, 1 << 20> places;
 
 /// Whether code in this file of the process's must be given memory, or this function of it.
 bool is_exempt(const void* caller) {
@@ -50,14 +54,28 @@ bool asked_by_library() {
   });
 }
 
+std::uint64_t hash_of_calls() {
+  std::array<void*, 16> callers{};
+  int count = ::backtrace(callers.data(), callers.size());
+  std::uint64_t hash = 0;
+  for (int i = 0; i < count; ++i)
+    hash = (hash ^ reinterpret_cast<std::uintptr_t>(callers[i])) * 0x9e3779b97f4a7c15 + 1;
+  return hash;
+}
+
 /// Counts an allocation; true: it fails.
 bool refuse(const void* caller) {
   if (!armed.load(std::memory_order_relaxed)) return false;
   std::int64_t number = ++seen, at = first;
-  if (at == 0 || number < at || (number > at && !all_behind)) return false;
-  thread_local bool asking = false;  // dladdr() may allocate
+  if (at != 0 && (number < at || (number > at && !all_behind))) return false;
+  thread_local bool asking = false;  // backtrace() and dladdr() may allocate
   if (asking) return false;
   asking = true;
+  if (at == 0) {
+    if (number <= std::ssize(places)) places[number - 1] = hash_of_calls();
+    asking = false;
+    return false;
+  }
   bool exempt = is_exempt(caller);
   if (!exempt && !library_asked) library_asked = asked_by_library();
   asking = false;
@@ -123,6 +141,14 @@ FailingAllocations::~FailingAllocations() { armed = false; }
 std::int64_t FailingAllocations::count() const { return seen; }
 std::int64_t FailingAllocations::failed() const { return refused; }
 bool FailingAllocations::others_lose() const { return library_asked; }
+
+std::vector<std::int64_t> first_of_each_place() {
+  std::vector<std::int64_t> out;
+  std::unordered_set<std::uint64_t> had;
+  for (std::int64_t n = 1; n <= std::min<std::int64_t>(seen, std::ssize(places)); ++n)
+    if (had.insert(places[n - 1]).second) out.push_back(n);
+  return out;
+}
 
 std::int64_t live_allocations() { return live; }
 

@@ -3,6 +3,7 @@
 // allocation in it counts: of the code under test, the standard library, oneDNN, oneTBB, OpenCV.
 
 #include <cstdint>
+#include <vector>
 
 namespace belfry {
 
@@ -34,6 +35,10 @@ class FailingAllocations {
   /// Whether one of those was asked for by a library that then loses memory: oneDNN, OpenCV.
   bool others_lose() const;
 };
+
+/// Of the allocations that were counted last, where none failed: the first from each place in the
+/// code, as the 16 calls nearest to it tell places apart.
+std::vector<std::int64_t> first_of_each_place();
 
 /// Allocations of the process that are not freed.
 std::int64_t live_allocations();

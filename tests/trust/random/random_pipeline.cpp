@@ -1,7 +1,6 @@
 #include "random_pipeline.h"
 
 #include <iterator>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,27 +11,13 @@
 #include "belfry/data/grouping/grouping.h"
 #include "belfry/data/selection/selection.h"
 #include "belfry/data/sources/files.h"
-#include "belfry/data/sources/media.h"
 #include "belfry/data/sources/sources.h"
 #include "belfry/data/transforms/errors.h"
 #include "belfry/data/transforms/transforms.h"
-#include "belfry/framework/base/crc32c.h"
+#include "random_source.h"
 
 namespace belfry::data {
 namespace {
-
-/// The kinds of elements that a pipeline has.
-enum class Kind : std::uint8_t {
-  rows,    ///< "x" f32 [3], "id" i64 []
-  texts,   ///< "token" i32 [t], of any length
-  images,  ///< "image" u8 [h, w, 3], "label" i64 []
-};
-
-std::int64_t digest(const Features& features) {
-  std::uint32_t crc = 0;
-  for (const auto& item : features) crc = crc32c(item.second.raw_bytes(), crc);
-  return crc;
-}
 
 // Changes one byte of each array.
 Features noisy(Features in, PhiloxStream& random) {
@@ -44,14 +29,14 @@ Features noisy(Features in, PhiloxStream& random) {
   return in;
 }
 
-Features only_texts(Features in) { return {{"token", in.at("token").cast(DType::i32)}}; }
-
-Features token_of_line(Features in) { return {{"token", in.at("line").cast(DType::i32)}}; }
-
-Features row_of_record(Features in) {
-  const Array& record = in.at("record");
-  return {{"x", record.rows(0, 3).cast(DType::f32)}, {"id", Array::scalar(digest(in))}};
+// Writes into its row of a batch.
+void twice(Features in, Features& row, PhiloxStream&) {
+  const Array& x = in.at("x");
+  require(x.type() == row.at("x").type(), "no x of three numbers");
+  for (std::int64_t i = 0; i < 3; ++i) row.at("x").span<float>()[i] = 2 * x.span<float>()[i];
 }
+
+Features only_texts(Features in) { return {{"token", in.at("token").cast(DType::i32)}}; }
 
 std::pair<Features, Features> mark_by_sum(const Features& state, Features in) {
   const std::int64_t sum = state.at("sum").span<std::int64_t>()[0] + digest(in);
@@ -100,13 +85,14 @@ class Builder {
       : files_(files),
         options_(options),
         random_(philox_key(options.seed, "random pipeline")),
-        kind_(static_cast<Kind>(random_.below(3))),
-        data_(source(kind_)),
+        kind_(static_cast<ElementKind>(random_.below(3))),
+        data_(source()),
         divisible_(data_) {}
 
   RandomPipeline build() {
     for (std::uint64_t i = 0, stages = 1 + random_.below(6); i < stages; ++i) add();
-    if (random_.below(2) == 0) join("batch(3)", kind_ == Kind::texts ? padded_batch(3) : batch(3));
+    if (random_.below(2) == 0)
+      join("batch(3)", kind_ == ElementKind::texts ? padded_batch(3) : batch(3));
     if (random_.below(4) == 0) join("prefetch", prefetch());
     if (random_.below(4) == 0) join("threads(2)", threads(2));
     return {data_, divisible_, text_};
@@ -144,10 +130,7 @@ class Builder {
     numbered_ = false;
   }
 
-  Dataset source(Kind kind);
-  Dataset rows_source();
-  Dataset texts_source();
-  Dataset images_source();
+  Dataset source();
   Augmentation augmentation(int depth);
 
   void add();
@@ -164,100 +147,15 @@ class Builder {
   int files_made_ = 0, names_made_ = 0;
   bool divides_ = true, numbered_ = true;
   std::string text_;
-  Kind kind_;
+  ElementKind kind_;
   Dataset data_, divisible_;
 };
 
-Dataset Builder::rows_source() {
-  const std::int64_t count = draw(0, 40);
-  switch (draw(0, 5)) {
-    case 0: {
-      text_ += concat("from_arrays(", count, ")");
-      Array x({count, 3}, DType::f32), id({count}, DType::i64);
-      for (std::int64_t i = 0; i < 3 * count; ++i) x.span<float>()[i] = 0.5f * i;
-      for (std::int64_t i = 0; i < count; ++i) id.span<std::int64_t>()[i] = i % 23;
-      return from_arrays({{"x", x}, {"id", id}});
-    }
-    case 1:
-      text_ += concat("generator(", count, ")");
-      return generator([=, i = std::int64_t{0}]() mutable -> std::optional<Features> {
-        if (i == count) return std::nullopt;
-        const auto x = static_cast<float>(i);
-        return Features{{"x", Array::of({x, -x, 1.0f})}, {"id", Array::scalar(i++)}};
-      });
-    case 2:
-      text_ += "npz";
-      return npz(files_.arrays);
-    case 3:
-      text_ += "tfrecord";
-      numbered_ = false;
-      return tfrecord(files_.records) | map(row_of_record, {.workers = options_.workers});
-    case 4:
-      text_ += "files | interleave(tfrecord)";
-      numbered_ = false;
-      return files(files_.records)
-             | interleave(read_tfrecords, {.cycle_length = 2, .workers = options_.workers})
-             | map(row_of_record);
-    default:
-      text_ += "csv";
-      numbered_ = false;
-      return csv(files_.tables, {{.name = "x", .type = CsvType::f32}, {.name = "id"}})
-             | map(
-                 [](Features in) {
-                   in.set("x", Array::of({static_cast<float>(in.at("x").item()), 2.0f, 3.0f}));
-                   return in;
-                 },
-                 {.workers = options_.workers});
-  }
-}
-
-Dataset Builder::texts_source() {
-  const std::int64_t count = draw(0, 40);
-  switch (draw(0, 2)) {
-    case 0:
-      text_ += concat("indexed(", count, ")");
-      return indexed(count, [](std::int64_t i, Features& out) {
-        Array token({i * 7 % 9}, DType::i32);
-        for (std::int32_t& t : token.span<std::int32_t>()) t = static_cast<std::int32_t>(i++);
-        out = {{"token", token}};
-      });
-    case 1:
-      text_ += "text_lines";
-      numbered_ = false;
-      return text_lines(files_.lines) | map(token_of_line, {.workers = options_.workers});
-    default:
-      text_ += "files | interleave(text_lines)";
-      numbered_ = false;
-      return files(files_.lines) | shuffle(10, {.seed = 3})
-             | interleave(read_text_lines, {.block_length = 2, .workers = options_.workers})
-             | map(token_of_line);
-  }
-}
-
-Dataset Builder::images_source() {
-  const std::int64_t count = draw(0, 24);
-  if (draw(0, 1) == 0) {
-    text_ += "image_folder";
-    return image_folder(files_.pictures, {.workers = options_.workers});
-  }
-  text_ += concat("images(", count, ")");
-  Array image({count, 9, 8, 3}, DType::u8), label({count}, DType::i64);
-  for (std::size_t i = 0; i < image.raw_bytes().size(); ++i)
-    image.raw_bytes()[i] = static_cast<std::byte>(i * 37 % 251);
-  for (std::int64_t i = 0; i < count; ++i) label.span<std::int64_t>()[i] = i % 5;
-  return from_arrays({{"image", image}, {"label", label}});
-}
-
-Dataset Builder::source(Kind kind) {
-  switch (kind) {
-    case Kind::rows:
-      return rows_source();
-    case Kind::texts:
-      return texts_source();
-    case Kind::images:
-      return images_source();
-  }
-  fail("no such kind");
+Dataset Builder::source() {
+  const RandomSource found = random_source(files_, kind_, options_.workers, random_);
+  text_ += found.text;
+  numbered_ &= found.numbered;
+  return found.dataset;
 }
 
 Augmentation Builder::augmentation(int depth) {
@@ -336,6 +234,10 @@ void Builder::add_order(std::int64_t which) {
       std::erase_if(places, [end = data_.cardinality()](auto i) { return end >= 0 && i >= end; });
       return join("select", select(places));
     }
+    case 8: {
+      const std::int64_t size = data_.cardinality(), said = size < 0 ? 3 * n : size;
+      return join(concat("assert_cardinality(", said, ")"), assert_cardinality(said));
+    }
     default:
       return join_divisible(concat("prefetch(", n, ")"), prefetch(n));
   }
@@ -385,7 +287,7 @@ void Builder::add_combination(std::int64_t which) {
   auto some_noisy = [some](const Features& f) { return some(f) | map(noisy, {.seed = 8}); };
   if (which >= 4) {
     text_ += " + (";
-    Dataset other = source(kind_);
+    Dataset other = source();
     text_ += ")";
     if (which == 4) return join_numbering("concatenate", concatenate(other));
     if (which == 5)
@@ -439,9 +341,9 @@ void Builder::add_kept(std::int64_t which) {
 }
 
 void Builder::add_of_kind() {
-  const std::int64_t n = draw(1, 8), which = draw(0, 3);
+  const std::int64_t n = draw(1, 8), which = draw(0, 4);
   const int workers = options_.workers;
-  if (kind_ == Kind::images) {
+  if (kind_ == ElementKind::images) {
     Augmentation change = augmentation(0);
     if (which > 0)
       return join_numbered(concat("map(", to_string(change), ")"),
@@ -451,15 +353,22 @@ void Builder::add_of_kind() {
     });
     return join("unbatch", unbatch());
   }
-  if (kind_ == Kind::rows) {
-    return join_divisible("map", map([](Features f) { return f; }, {.workers = workers}));
+  if (kind_ == ElementKind::rows) {
+    if (which > 1)
+      return join_divisible("map", map([](Features f) { return f; }, {.workers = workers}));
+    join(concat("map_and_batch(row, ", n, ")"),
+         map_and_batch(twice, {{"x", {{3}, DType::f32}}}, n, {.workers = workers}));
+    join("unbatch", unbatch());
+    numbered_ = false;
+    return;
   }
   join("map(only_texts)", map(only_texts, {.workers = workers}));
   if (which == 0) return join(concat("pack(", n, ")"), pack(n));
   if (which == 1)
     return join(concat("pack(", n + 4, ", whole)"),
                 pack(n + 4, {.label = "label", .split = false, .open_rows = 2}));
-  if (which == 2) join("shuffle(5)", shuffle(5));
+  if (which == 2) return join("slices", slices({{"token", {"token", 0, 2}}}));
+  if (which == 3) join("shuffle(5)", shuffle(5));
   join("bucket_by_length(token)", bucket_by_length("token", {.boundaries = {3, 6},
                                                              .batch_sizes = {2, 3, n},
                                                              .padded = {.default_padding = -1}}));
@@ -474,7 +383,7 @@ void Builder::add() {
       return add_elementwise(draw(0, 8));
     case 2:
     case 3:
-      return add_order(draw(0, 8));
+      return add_order(draw(0, 9));
     case 4:
       return add_grouping(draw(0, 7));
     case 5:

@@ -18,6 +18,7 @@ class PipelineFiles {
   std::vector<std::string> lines;    ///< text files, one of them compressed
   std::vector<std::string> records;  ///< TFRecord files
   std::vector<std::string> tables;   ///< CSV files
+  std::vector<std::string> tokens;   ///< of 16 bits each
   std::string arrays, pictures;      ///< an .npz file; a folder of images
 
  private:

@@ -40,6 +40,10 @@ PipelineFiles::PipelineFiles() {
     write(tables[i], i ? "x,id\n1,2\n3,bad\n5,6\n7.5,8\n" : "x,id\n9,1\n\"8\",2\n",
           Compression::none);
   }
+  for (int i = 0; i < 2; ++i) {
+    tokens.push_back(folder_ / concat("tokens", i));
+    write(tokens[i], text.substr(0, i ? 42 : 26), Compression::none);
+  }
   Array x({11, 3}, DType::f32), id({11}, DType::i64);
   for (std::int64_t i = 0; i < 33; ++i) x.span<float>()[i] = 1.0f / (i + 1);
   for (std::int64_t i = 0; i < 11; ++i) id.span<std::int64_t>()[i] = 100 - i;
