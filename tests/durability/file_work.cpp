@@ -141,6 +141,22 @@ FileWork read_elements(const std::string& folder) {
   });
 }
 
+/// Lines of four files at once.
+FileWork four_workers(const std::string& folder) {
+  std::vector<std::string> paths;
+  for (int i = 0; i < 6; ++i) {
+    paths.push_back(concat(folder, "/lines", i));
+    write_file_atomically(paths.back(), concat(i, "a\n", i, "b\n", i, "c\n"));
+  }
+  return reading([=] {
+    Dataset lines = data::files(paths)
+                    | data::interleave(data::read_text_lines, {.cycle_length = 4, .workers = 4});
+    std::string all;
+    for (const Features& line : lines) all += data::text_of(line.at("line"));
+    return all;
+  });
+}
+
 FileWork quarantine(const std::string& folder) {
   std::string path = folder + "/bad.tsv";
   const std::string old = "3\t12\tearlier\n";
@@ -215,6 +231,7 @@ std::vector<FileScenario> file_scenarios() {
           {"cache", elements_by(data::cache)},
           {"snapshot", elements_by(data::snapshot)},
           {"read_elements", read_elements},
+          {"four_workers", four_workers},
           {"quarantine", quarantine},
           {"read_quarantine", read_lists},
           {"export", exports},

@@ -224,6 +224,30 @@ FileWork exporters(const std::string& folder) {
                         .train = train_and_export});
 }
 
+/// Work with a model that is trained, by one Estimator; `use` finds the same each time.
+FileScenario use(const std::string& name, std::function<double(Estimator&)> use) {
+  return {name, [=](const std::string& folder) {
+            EstimatorOptions options{
+                .model_fn = passing_seven, .model_dir = folder, .run = saving_every(1, 2)};
+            Estimator(options).train(over_and_over({one_point()}), {.max_steps = 2});
+            auto estimator = std::make_shared<Estimator>(options);
+            return reading([=] { return text(use(*estimator)); });
+          }};
+}
+
+std::vector<FileScenario> uses() {
+  const EvalSpec spec{.input_fn = once({one_point()})};
+  auto evaluate = [=](Estimator& e) { return e.evaluate(spec.input_fn).at("distance"); };
+  auto continuously = [=](Estimator& e) {
+    return evaluate_continuously(e, spec, {.max_steps = 2}).value().at("distance");
+  };
+  auto predict = [](Estimator& e) {
+    return e.predictor()(Features{{"x", one_point().at("x")}}).at("y").item();
+  };
+  return {use("evaluate", evaluate), use("evaluate_continuously", continuously),
+          use("predict", predict)};
+}
+
 }  // namespace
 
 std::vector<FileScenario> training_scenarios() {
@@ -238,6 +262,7 @@ std::vector<FileScenario> training_scenarios() {
       {"profile", profile},
       {"exporters", exporters}};
   std::ranges::move(warm_starts(), std::back_inserter(out));
+  std::ranges::move(uses(), std::back_inserter(out));
   return out;
 }
 

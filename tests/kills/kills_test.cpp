@@ -36,7 +36,7 @@ std::map<std::int64_t, std::uint32_t> saved_by(const std::string& dir) {
     std::int64_t step = 0;
     std::uint32_t checksum = 0;
     std::istringstream(line) >> step >> checksum;
-    if (!out.empty()) EXPECT_GE(step, out.rbegin()->first) << "a life began from an older one";
+    EXPECT_GE(step, out.empty() ? 0 : out.rbegin()->first) << "a life began from an older one";
     auto [had, is_new] = out.emplace(step, checksum);
     EXPECT_EQ(had->second, checksum) << "step " << step << " was written anew, and is another";
   }
