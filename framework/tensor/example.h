@@ -108,8 +108,8 @@ struct VarLenSequence {
 
 /// The features to read from a tf.train.SequenceExample, by name and in order.
 struct SequenceExampleSpec {
-  ExampleSpec context;                                                  ///< features of the whole
-  std::vector<std::pair<std::string, FixedLenSequence>> feature_lists;  ///< steps of one shape
+  ExampleSpec context = {};  ///< features of the whole
+  std::vector<std::pair<std::string, FixedLenSequence>> feature_lists = {};  ///< steps of one shape
   /// Steps of any length.
   std::vector<std::pair<std::string, VarLenSequence>> var_len_lists = {};
 };
