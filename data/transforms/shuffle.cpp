@@ -88,12 +88,12 @@ class Reservoir final : public Iterator {
 
   std::size_t pick(std::size_t count) { return random_.below(count); }
 
-  // Elements in the pass: endless unless it is known, or there are too few to have filled a buffer
-  // that is too large to assume it.
+  // Elements in the pass: endless unless it says how many, or there are too few to have filled a
+  // buffer that is too large to assume it. An Error for one too many comes behind those it says.
   std::int64_t expected_count(std::int64_t taken) {
     constexpr std::int64_t moderate = 1 << 20;
     std::int64_t capacity = capacity_;
-    if (dataset_.cardinality() >= 0 && pass_.shard.count == 1) return dataset_.cardinality();
+    if (dataset_.cardinality() >= taken && pass_.shard.count == 1) return dataset_.cardinality();
     if (capacity <= moderate) return endless;
     std::int64_t enough = capacity < endless - taken ? capacity + taken : endless;
     std::int64_t count = source_->skip(enough);
@@ -117,7 +117,8 @@ class Reservoir final : public Iterator {
   }
 
   // Goes to where `taken` of `count` elements have been handed out, reading none of those. Returns
-  // how many elements there are if they end before what should have been read, else `count`.
+  // how many elements there are if they end before what should have been read, or behind `count`
+  // where all of these should have been; else `count`.
   std::int64_t jump(std::int64_t taken, std::int64_t count) {
     random_ = PhiloxStream(key_);
     std::int64_t last = 0;
@@ -135,6 +136,11 @@ class Reservoir final : public Iterator {
     }
     read += source_->skip(last - read);
     if (read < last) return read;
+    if (last == count) {
+      read += source_->skip(endless);
+      if (read > count) return read;
+      ended_ = true;
+    }
     filled_ = waiting.size();
     taken_ = taken;
     return count;
