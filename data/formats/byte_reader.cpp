@@ -47,18 +47,16 @@ class Stored {
 
 class Inflater {
  public:
-  explicit Inflater(Compression compression)
-      : input_(std::make_unique_for_overwrite<std::byte[]>(ByteReader::buffer_bytes)) {
+  // The constructor that this one calls has made an object: it is destroyed where this one throws.
+  explicit Inflater(Compression compression) : Inflater() {
     int gzip_framing = compression == Compression::gzip ? 16 : 0;
     // A raw stream takes memory for its window with the dictionary. Otherwise inflate() would take
     // it later, and could not go on from where there is none.
     const Bytef nothing = 0;
-    if (inflateInit2(&stream_, -MAX_WBITS) == Z_OK
-        && inflateSetDictionary(&stream_, &nothing, 0) == Z_OK
-        && inflateReset2(&stream_, MAX_WBITS + gzip_framing) == Z_OK)
-      return;
-    inflateEnd(&stream_);
-    throw OutOfMemory("out of host memory: could not begin to decompress");
+    const bool begun = inflateInit2(&stream_, -MAX_WBITS) == Z_OK
+                       && inflateSetDictionary(&stream_, &nothing, 0) == Z_OK
+                       && inflateReset2(&stream_, MAX_WBITS + gzip_framing) == Z_OK;
+    if (!begun) throw OutOfMemory("out of host memory: could not begin to decompress");
   }
   ~Inflater() { inflateEnd(&stream_); }
   Inflater(const Inflater&) = delete;
@@ -103,6 +101,8 @@ class Inflater {
   }
 
  private:
+  Inflater() : input_(std::make_unique_for_overwrite<std::byte[]>(ByteReader::buffer_bytes)) {}
+
   /// Passes zeros, which tapes and disk images leave behind a stream. False when no more is here.
   bool skip_padding() {
     for (; stream_.avail_in > 0 && *stream_.next_in == 0; --stream_.avail_in) ++stream_.next_in;

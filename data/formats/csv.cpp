@@ -119,20 +119,18 @@ bool CsvReader::take_record(std::string_view& text, bool at_end) {
   if (!skip_lines(text, at_end)) return false;
   record_ = position_;
   std::size_t limit = options_.max_record_bytes;
-  switch (split(text.substr(0, limit), at_end && text.size() <= limit)) {
-    case Split::complete:
-      consume(text, record_bytes_);
-      return true;
-    case Split::incomplete:
-      if (text.size() < limit) return false;
-      scan_ = {};
-      fault(0, concat("the record is longer than ", limit,
-                      " bytes: a quote may never have been closed; else raise max_record_bytes"));
-      return drop_line(text, at_end);
-    case Split::faulty:
-      return drop_line(text, at_end);
+  const Split read = split(text.substr(0, limit), at_end && text.size() <= limit);
+  if (read == Split::complete) {
+    consume(text, record_bytes_);
+    return true;
   }
-  return false;
+  if (read == Split::incomplete) {
+    if (text.size() < limit) return false;
+    scan_ = {};
+    fault(0, concat("the record is longer than ", limit,
+                    " bytes: a quote may never have been closed; else raise max_record_bytes"));
+  }
+  return drop_line(text, at_end);
 }
 
 // Passes the byte order mark, empty lines and comments. True when a record begins here.

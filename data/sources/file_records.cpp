@@ -74,11 +74,7 @@ class FileRecords final : public Iterator {
     for (; current_ < std::ssize(*paths_) && !stop_.stop_requested(); leave_file()) {
       try {
         if (!file_) open_file();
-        if (!read_next(*file_)) continue;
-      } catch (Error& error) {
-        if (file_ && file_->lost()) error.add_context("the rest of the file is left out");
-        failed();
-        throw;
+        if (!read_of_file(read_next)) continue;
       } catch (...) {
         failed();
         throw;
@@ -87,6 +83,17 @@ class FileRecords final : public Iterator {
       return true;
     }
     return false;
+  }
+
+  // Returns what `read_next` does; an Error behind which nothing more can be read says so.
+  template <class ReadNext>
+  bool read_of_file(ReadNext read_next) {
+    try {
+      return read_next(*file_);
+    } catch (Error& error) {
+      if (file_->lost()) error.add_context("the rest of the file is left out");
+      throw;
+    }
   }
 
   void failed() {

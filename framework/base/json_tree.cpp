@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "belfry/framework/base/error.h"
-#include "belfry/framework/base/fields.h"
 #include "belfry/framework/base/json_text.h"
 
 namespace belfry {
@@ -118,28 +117,6 @@ std::string text_of(double fraction) {
   return out.find_first_of(".e") == out.npos ? out + ".0" : out;
 }
 
-// A value that has no others in it.
-std::string text_of(const JsonNode& value) {
-  switch (value.kind) {
-    case Kind::null:
-      return "null";
-    case Kind::truth:
-      return text(value.truth);
-    case Kind::whole:
-      return text(value.whole);
-    case Kind::natural:
-      return text(value.natural);
-    case Kind::fraction:
-      return text_of(value.fraction);
-    case Kind::words:
-      return json_text(value.words);
-    case Kind::list:
-    case Kind::object:
-      break;
-  }
-  no_such_value(value.kind);
-}
-
 /// Writes a tree, on one line or on many.
 class Writing {
  public:
@@ -148,10 +125,29 @@ class Writing {
   std::string out;
 
   void write(const JsonNode& value) {
-    if (value.kind == Kind::list || value.kind == Kind::object)
-      write_children(value);
-    else
-      out += text_of(value);
+    switch (value.kind) {
+      case Kind::null:
+        out += "null";
+        break;
+      case Kind::truth:
+        out += text(value.truth);
+        break;
+      case Kind::whole:
+        out += text(value.whole);
+        break;
+      case Kind::natural:
+        out += text(value.natural);
+        break;
+      case Kind::fraction:
+        out += text_of(value.fraction);
+        break;
+      case Kind::words:
+        out += json_text(value.words);
+        break;
+      case Kind::list:
+      case Kind::object:
+        write_children(value);
+    }
   }
 
  private:

@@ -23,9 +23,9 @@ Array beginning_along(int axis, const Array& value, std::int64_t count) {
 }  // namespace
 
 const Value& Node::option(std::string_view name) const {
-  for (const Option& option : options)
-    if (option.name == name) return option.value;
-  fail(*this, ": has no option `", name, "`");
+  auto found = std::ranges::find(options, name, &Option::name);
+  require(found != options.end(), *this, ": has no option `", name, "`");
+  return found->value;
 }
 
 Array beginning(const Array& value, const Shape& shape) {

@@ -9,7 +9,6 @@
 #include <tuple>
 #include <utility>
 
-#include "belfry/framework/base/fields.h"
 #include "belfry/framework/base/json_text.h"
 
 namespace belfry::safetensors {
@@ -86,7 +85,7 @@ class Parser final : public nlohmann::json_sax<json> {
   }
 
  private:
-  enum class State { start, header, metadata, tensor, shape, offsets, end };
+  enum class State { outside, header, metadata, tensor, shape, offsets };
 
   struct Entry {
     std::string name;
@@ -103,7 +102,7 @@ class Parser final : public nlohmann::json_sax<json> {
   [[noreturn]] void unexpected(const std::string& found) const;
   void finish_tensor();
 
-  State state_ = State::start;
+  State state_ = State::outside;
   std::string field_;  // the last key within metadata or a tensor; empty before the first
   Entry entry_;        // the tensor being read
   std::set<std::string, std::less<>> names_;
@@ -112,27 +111,20 @@ class Parser final : public nlohmann::json_sax<json> {
 };
 
 void Parser::unexpected(const std::string& found) const {
-  switch (state_) {
-    case State::start:
-    case State::end:
-      fail("the header must be one JSON object, found ", found);
-    case State::header:
-      fail(quote(entry_.name), " must be an object, found ", found);
-    case State::metadata:
-      fail("metadata ", quote(field_), " must be a string, found ", found);
-    case State::tensor:
-      fail("tensor ", quote(entry_.name), ": ", field_, " must be ",
-           field_ == "dtype" ? "a string" : "a list of numbers", ", found ", found);
-    case State::shape:
-    case State::offsets:
-      fail("tensor ", quote(entry_.name), ": ", field_,
-           " must hold whole numbers that are not negative, found ", found);
-  }
-  no_such_value(state_);
+  if (state_ == State::header) fail(quote(entry_.name), " must be an object, found ", found);
+  if (state_ == State::metadata)
+    fail("metadata ", quote(field_), " must be a string, found ", found);
+  if (state_ == State::tensor)
+    fail("tensor ", quote(entry_.name), ": ", field_, " must be ",
+         field_ == "dtype" ? "a string" : "a list of numbers", ", found ", found);
+  // It is within one of two lists: the text begins with an object, and is no JSON if more follows
+  // it.
+  fail("tensor ", quote(entry_.name), ": ", field_,
+       " must hold whole numbers that are not negative, found ", found);
 }
 
 bool Parser::start_object(std::size_t) {
-  if (state_ == State::start) {
+  if (state_ == State::outside) {
     state_ = State::header;
   } else if (state_ == State::header) {
     state_ = entry_.name == metadata_name ? State::metadata : State::tensor;
@@ -217,7 +209,7 @@ bool Parser::end_array() {
 
 bool Parser::end_object() {
   if (state_ == State::header) {
-    state_ = State::end;
+    state_ = State::outside;
   } else {
     if (state_ == State::tensor) finish_tensor();
     state_ = State::header;

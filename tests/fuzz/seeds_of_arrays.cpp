@@ -25,11 +25,14 @@ using namespace data;
 
 namespace {
 
-std::string npy_of(const std::string& type, const std::string& shape) {
-  const std::string header =
-      "{'descr': '" + type + "', 'fortran_order': False, 'shape': " + shape + ", }\n";
+// With elements of 16 bytes together.
+std::string npy_with(const std::string& header) {
   return "\x93NUMPY\1" + std::string(1, '\0') + number(header.size(), 2) + header
          + std::string(16, '\1');
+}
+
+std::string npy_of(const std::string& type, const std::string& shape) {
+  return npy_with("{'descr': '" + type + "', 'fortran_order': False, 'shape': " + shape + ", }\n");
 }
 
 // An archive whose sizes and places stand in records of 64 bits.
@@ -68,10 +71,16 @@ void write_arrays(const std::string& folder) {
   for (const char* type : {"<u2", ">u2", "<f2"}) npy.write(type, npy_of(type, "(8,)"));
   for (const char* type : {"<u4", "<i4"}) npy.write(type, npy_of(type, "(2, 2)"));
   for (const char* type : {"|b1", "<i1"}) npy.write(type, npy_of(type, "(16,)"));
-  for (const char* type : {">f8", "<U3", "|S3", "<c8", "<M8[s]"})
+  for (const char* type : {">f8", "<U3", "|S3", "<c8", "<M8[s]", "|O", "|V2", "<u8", "|V3"})
     npy.write(type, npy_of(type, "(2,)"));
   npy.write("twice", npy_of("<f4', 'descr': '<f4", "(2,)"));
   npy.write("negative", npy_of("<f4", "(-1,)"));
+  npy.write("short", npy_with("{'descr': '<f8', 'fortran_order': False, 'shape': (2L,)}"));
+  npy.write("records",
+            npy_with("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (2,)}"));
+  npy.write("no_order", npy_with("{'descr': '<f8', 'fortran_order': 0, 'shape': (2,)}"));
+  npy.write("no_end", npy_with("{'descr': '<f8', 'shape': (2,) 'fortran_order': False}"));
+  npy.write("more", npy_with("{'descr': '<f8', 'fortran_order': False, 'shape': (2,)} x"));
   npy.write("zip64", zip64_of(text_of(to_npy(arrays.at("x")))));
   write_npz(npy.path("stored.npz"), arrays);
   write_npz(npy.path("deflated.npz"), arrays, {.compress = true});
@@ -89,9 +98,15 @@ void write_arrays(const std::string& folder) {
                                                       : type == 0x0e ? 16
                                                                      : 8,
                                                       '\1'));
+  idx.write("no_type", number(0, 2) + number(7, 1) + number(1, 1) + number(1, 4, true) + "x");
+  // Reads of at least 1 MiB go past the buffer; the file ends within this one.
+  idx.write("large", number(0, 2) + number(8, 1) + number(1, 1) + number(1 << 21, 4, true) + "x");
   ByteWriter zipped(idx.path("gzip"), Compression::gzip);
   zipped.write(as_bytes(read_file(idx.path("type8"))));
   zipped.close();
+  const std::string gzip = read_file(idx.path("gzip"));
+  idx.write("padded_gzip", gzip + std::string(8, '\0'));
+  idx.write("two_gzips", gzip + std::string(8, '\0') + gzip);
 }
 
 // The data of the target are bytes of 1, so that the checksums of these arrays are right there.
@@ -154,6 +169,16 @@ void write_bundles(const std::string& folder) {
                              {"flag", array_of_ones({{2}, DType::boolean})}});
   write_bundle_seeds(seeds, "", read_file(path + ".index"));
   write_bundle_seeds(seeds, "partitioned-", partitioned_index());
+  using namespace tensor_bundle;
+  const std::string negative = "\x08" + std::string(9, '\xff') + '\1', big_endian = "\x08\1\x10\1";
+  auto write = [&](const std::string& name, const std::string& header, const std::string& entry) {
+    seeds.write(name, "\2" + sorted_table::write({{"", header}, {"x", entry}}));
+  };
+  write("negative", header_message(), negative);
+  write("big_endian", big_endian, "");
+  // Texts, and a type that is still to come.
+  write("skipped", header_message(), "\x08\7");
+  write("unknown", header_message(), "\x08\x63");
 }
 
 // The target has the checkpoint. These are changes to it: how, where (in two bytes), with what.

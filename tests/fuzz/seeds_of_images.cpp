@@ -47,6 +47,16 @@ NamedFiles tiff_files(const Seeds& seeds) {
   TiffPicture palette{.h = 4, .w = 3, .photometric = PHOTOMETRIC_PALETTE};
   palette.colours.assign(768, 0x1234);
   add("palette.tif", palette);
+  for (std::uint16_t bits : {8, 16, 32})
+    add(concat("white_is_zero", bits, ".tif"),
+        {.h = 2, .w = 3, .bits = bits, .photometric = PHOTOMETRIC_MINISWHITE});
+  TiffPicture lightness{.h = 5, .w = 7, .samples = 3, .photometric = PHOTOMETRIC_YCBCR};
+  lightness.compression = COMPRESSION_JPEG;
+  add("lightness.tif", lightness);
+  // The last tag, by which samples are whole numbers, is one that nobody knows.
+  std::string unknown = tiff({{}});
+  unknown.replace(unknown.rfind(number(339, 2)), 2, number(0xfff0, 2));
+  out.emplace_back("unknown_tag.tif", unknown);
   return out;
 }
 
@@ -72,12 +82,38 @@ NamedFiles jpeg_files() {
           {"bad_orientation.jpg", with_exif(jpeg(colour), number(1, 2) + exif_entry(0x0112, 9))}};
 }
 
+// The last scan of a progressive file again and again.
+std::string jpeg_of_scans(int count) {
+  const std::string file = jpeg(jpeg_picture(8, 8, 1), {.progressive = true});
+  const std::size_t last = file.rfind("\xff\xda"), end = file.size() - 2;
+  std::string out = file.substr(0, last);
+  for (int i = 0; i < count; ++i) out += file.substr(last, end - last);
+  return out + file.substr(end);
+}
+
 NamedFiles turned_files() {
   NamedFiles out;
   for (unsigned way = 1; way <= 8; ++way)
     out.emplace_back(concat("turned", way, ".jpg"),
                      with_exif(jpeg(jpeg_picture(3, 5, 3)),
                                number(2, 2) + exif_entry(0x010f, 7) + exif_entry(0x0112, way)));
+  const std::string file = jpeg(jpeg_picture(3, 5, 3));
+  out.emplace_back("no_turn.jpg", with_exif(file, number(1, 2) + exif_entry(0x010f, 7)));
+  out.emplace_back("cut_exif.jpg", with_exif(file, number(9, 2)));
+  return out;
+}
+
+/// Where decoding finds that something is wrong, or too little.
+NamedFiles damaged_files(const NamedFiles& files) {
+  auto changed = [](std::string file, std::size_t at) {
+    file[at] = static_cast<char>(file[at] ^ 0x55);
+    return file;
+  };
+  NamedFiles out{{"nothing", ""}, {"text", "text"}, {"short", "xy"}};
+  for (const auto& [name, file] : files) {
+    out.emplace_back("half_of_" + name, file.substr(0, file.size() / 2));
+    out.emplace_back("changed_" + name, changed(file, file.size() / 2));
+  }
   return out;
 }
 
@@ -154,6 +190,19 @@ void write_image_seeds(const std::string& folder) {
   }
   for (const auto& [name, file] : turned_files())
     seeds.write(name, std::string("\x08\0\0\0\0\0", 6) + file);
+  for (const auto& [name, file] : damaged_files(files))
+    seeds.write(name, std::string("\x80\0\0\0\0\0", 6) + file);
+  // Without right checksums, of which that of a chunk that pixels can do without is a warning.
+  PngFixture transparent{.colour = 2, .rows = std::string("\0abc", 4)};
+  transparent.chunks = {{"tRNS", std::string("\0a\0b\0c", 6)}};
+  std::string wrong = png(transparent);
+  wrong[wrong.find("tRNS") + 10] ^= 1;
+  seeds.write("wrong_checksum.png", std::string(6, '\0') + wrong);
+  // Damage is accepted, so that only their number is too much.
+  seeds.write("scans.jpg", std::string("\x10\0\0\0\0\0", 6) + jpeg_of_scans(101));
+  for (char least : {'\3', '\30'})
+    seeds.write(concat("at_least", int{least}, ".jpg"),
+                std::string("\x40\0\0\0\0", 5) + least + jpeg(jpeg_picture(20, 24, 3)));
 }
 
 }  // namespace belfry

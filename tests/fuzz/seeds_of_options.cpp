@@ -19,8 +19,11 @@ void write_augmentations(const std::string& folder) {
     }
     seeds.write(name, text);
   }
-  seeds.write("one_of_two",
-              R"({"name":"one_of","of":[{"name":"flip_horizontal"},{"name":"invert"}]})");
+  seeds.write("one_of_two", to_string(one_of({flip_horizontal(), hue()}, {1, 3})));
+  seeds.write("unknown_in_list", R"({"name":"compose","of":[{"name":"flip"}]})");
+  seeds.write("escapes", R"({"name":"flip_horizontal","image":"\u0001\n"})");
+  seeds.write("without_name", R"({"image":"a"})");
+  seeds.write("one_end", R"({"name":"hue","shift":[0.1]})");
 }
 
 void write_configs(const std::string& folder) {
@@ -34,7 +37,11 @@ void write_configs(const std::string& folder) {
        R"({"save_checkpoint":{"milliseconds":1500},"reduction":"hierarchical","variables":"central",
 "keep_checkpoints":{"newest":3,"every":{"steps":7200},"multiples_of":12},"recompute":["a/b"]})",
        R"({"save_checkpoint":null,"keep_checkpoints":{"every":{"seconds":9}},"memory_limit":1e-3,
-"recompute":"off","bucket":5,"reduction_timeout":10,"threads":4,"plans":7,"tf32":false})"})
+"recompute":"off","bucket":5,"reduction_timeout":10,"threads":4,"plans":7,"tf32":false})",
+       R"({"memory_limit":1.0,"recompute":[],"save_checkpoint":{"steps":7}})",
+       R"({"memory_limit":1.5})", R"({"memory_limit":"all"})", R"({"recompute":"some"})",
+       R"({"save_checkpoint":{"hours":1}})", R"({"save_checkpoint":{"steps":0}})",
+       R"({"save_checkpoint":{"steps":7},"save_checkpoint_steps":7})", R"({"steps":7})", "[]"})
     seeds.write(concat("config", number++), config);
 }
 
@@ -42,6 +49,11 @@ void write_models(const std::string& folder) {
   Seeds seeds(folder, "fuzz_model_options");
   int number = 0;
   for (const char* one : model_options) seeds.write(concat("model", number++), one);
+  for (const char* unknown :
+       {R"("optimizer":{"name":"newton"})", R"("optimizer":"adam")", R"("head":{"classes":3})",
+        R"("optimizer":{"name":"sgd","learning_rate":{"name":"random"}})"})
+    seeds.write(concat("unknown", number++), concat(R"({"model":"mlp","options":{)", unknown,
+                                                    R"(},"features":{"x":["f32",[2,6]]}})"));
 }
 
 }  // namespace

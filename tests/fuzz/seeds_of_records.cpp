@@ -37,12 +37,44 @@ void write_records(const std::string& folder) {
     file.write(example.serialize());
     file.close();
   }
+  // With one byte changed in each, and cut off within one.
+  const std::string plain = read_file(records.path(to_string(Compression::none)));
+  for (std::size_t at : {0, 8, 28, 29}) {
+    std::string damaged = plain;
+    damaged[at] = static_cast<char>(damaged[at] ^ 1);
+    records.write(concat("damaged", at), damaged);
+  }
+  for (std::size_t bytes : {5, 26, 30}) records.write(concat("cut", bytes), plain.substr(0, bytes));
+  records.write("cut_gzip", read_file(records.path(to_string(Compression::gzip))).substr(0, 40));
+}
+
+// Messages that are damaged, or have fields that nothing asks for.
+void write_messages(const std::string& folder) {
+  Seeds seeds(folder, "fuzz_example");
+  auto repeated = [](const std::string& text, int times) {
+    std::string out;
+    for (int i = 0; i < times; ++i) out += text;
+    return out;
+  };
+  const std::string begin_group(1, '\x13'), end_group(1, '\x14'), end_of_other(1, '\x1c');
+  seeds.write("unknown_fields", std::string("\x10\1\x19", 3) + "8 bytes." + "\x25" + "four"
+                                    + begin_group + "\x28\1\x33\x34" + end_group);
+  seeds.write("long_varint", "\x10" + std::string(10, '\xff'));
+  seeds.write("cut_varint", "\x10\xff");
+  seeds.write("no_field", std::string(2, '\0'));
+  seeds.write("no_such_type", "\x16");
+  seeds.write("more_than_is_left", "\x0a\5x");
+  seeds.write("end_of_no_group", end_group);
+  seeds.write("end_of_another_group", begin_group + end_of_other);
+  seeds.write("deep_groups", repeated(begin_group, 101));
+  seeds.write("part_of_a_float", "\x0a\x0c\x0a\x0a\x0a\1f\x12\5\x12\3\x0a\1x");
 }
 
 void write_elements(const std::string& folder) {
   Seeds seeds(folder, "fuzz_element_file");
   Element element{.features = {{"x", Array::of<float>({1, 2, 3, 4}, {2, 2})},
-                               {"label", Array::scalar<std::int64_t>(3)}},
+                               {"label", Array::scalar<std::int64_t>(3)},
+                               {"whole", Array::scalar(true)}},
                   .index = 0,
                   .epoch = 1};
   ElementWriter file(seeds.path("two"));
@@ -52,7 +84,19 @@ void write_elements(const std::string& folder) {
   file.close();
   std::vector<std::byte> bytes;
   encode_element(element, bytes);
-  seeds.write("one", text_of(bytes));
+  const std::string one = text_of(bytes), two = read_file(seeds.path("two"));
+  seeds.write("one", one);
+  seeds.write("no_boolean", one.substr(0, one.size() - 1) + '\2');
+  seeds.write("twice", one + one.substr(16));
+  seeds.write("cut", one.substr(0, one.size() - 1));
+  auto damaged = [&](std::size_t at) {
+    std::string out = two;
+    out[at] = static_cast<char>(out[at] ^ 1);
+    return out;
+  };
+  // In the length and the content of the first record, in the table of records, in the tail.
+  for (std::size_t at : {std::size_t{0}, std::size_t{20}, two.size() - 40, two.size() - 10})
+    seeds.write(concat("damaged", at), damaged(at));
 }
 
 void write_sound(const std::string& folder) {
@@ -99,6 +143,7 @@ void write_plain(const std::string& folder) {
   std::string content = read_file(seeds.path("zipped"));
   for (std::size_t i = content.size() / 2; i < content.size(); ++i) content[i] = '\0';
   write("zipped", lines, 0, content);
+  write("damaged", lines, 0, content.substr(0, 10) + "\xff\xff");
   write("lines", lines, 0, "one\ntwo\r\n\nlast");
   write("ended_line", lines, 0, "one\n");
   write("no_lines", lines, 0, "");
@@ -109,6 +154,7 @@ void write_plain(const std::string& folder) {
   for (int stored : {0, 1, 2})
     write(concat("tokens", stored), static_cast<char>(tokens + 4 * stored), 2,
           std::string(64, '\1'));
+  write("many_files", static_cast<char>(tokens + 128), 1, std::string(12, '\1'));
   write("overlapping", tokens, '\x2b', "h" + std::string(20, '\2'));
   write("no_such_token", tokens + 8, 0, std::string(16, '\xff'));
   write("part_of_a_token", tokens, 0, "12345");
@@ -120,6 +166,7 @@ void write_plain(const std::string& folder) {
 
 void write_record_seeds(const std::string& folder) {
   write_records(folder);
+  write_messages(folder);
   write_elements(folder);
   write_sound(folder);
   write_plain(folder);

@@ -10,22 +10,16 @@ namespace belfry::data {
 namespace {
 
 const char* describe(VP8StatusCode status) {
-  switch (status) {
-    case VP8_STATUS_UNSUPPORTED_FEATURE:
-      return "an unsupported feature";
-    case VP8_STATUS_SUSPENDED:
-    case VP8_STATUS_NOT_ENOUGH_DATA:
-      return "the data end too early";
-    default:
-      return "bytes that make no sense";
-  }
+  const bool early = status == VP8_STATUS_SUSPENDED || status == VP8_STATUS_NOT_ENOUGH_DATA;
+  return early ? "the data end too early" : "bytes that make no sense";
 }
 
 // errno was 0 before the call: what libwebp found no memory for may come as damage.
 void check(VP8StatusCode status, std::string_view name) {
-  if (status == VP8_STATUS_OUT_OF_MEMORY || (status != VP8_STATUS_OK && errno == ENOMEM))
-    throw OutOfMemory(concat(name, ": out of host memory (libwebp)"));
-  require(status == VP8_STATUS_OK, name, ": damaged WebP data: ", describe(status), " (libwebp)");
+  if (status == VP8_STATUS_OK) return;
+  const bool no_memory = status == VP8_STATUS_OUT_OF_MEMORY || errno == ENOMEM;
+  if (no_memory) throw OutOfMemory(concat(name, ": out of host memory (libwebp)"));
+  fail(name, ": damaged WebP data: ", describe(status), " (libwebp)");
 }
 
 }  // namespace
