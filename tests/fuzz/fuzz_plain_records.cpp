@@ -59,6 +59,14 @@ bool same(const Next& a, const Next& b) {
   return true;
 }
 
+void read_to_end(const Dataset& data) {
+  InputStreamPtr stream = data;
+  while (true) {
+    const Next read = next(*stream);
+    if (!read.element && read.error.empty()) return;
+  }
+}
+
 void read_all(const Dataset& data) {
   constexpr int restored = 20;  // the first ones, as it takes its time
   InputStreamPtr stream = data, other = data;
@@ -69,14 +77,7 @@ void read_all(const Dataset& data) {
     if (restores && !same(next(*other), read)) std::abort();
     if (!read.element && read.error.empty()) break;
   }
-  // Padded batches have no random access: they pass over what they leave out.
-  for (const Dataset& later : {data | skip(2), data | padded_batch(1) | skip(2)}) {
-    InputStreamPtr rest = later;
-    while (true) {
-      const Next read = next(*rest);
-      if (!read.element && read.error.empty()) break;
-    }
-  }
+  read_to_end(data | skip(2));
 }
 
 void read(const std::string& path, unsigned form, unsigned choice, bool small) {
@@ -91,10 +92,13 @@ void read(const std::string& path, unsigned form, unsigned choice, bool small) {
     default: {
       // More than are open at once, where that does not take long.
       const std::vector<std::string> paths(small && form >= 128 ? 66 : 1, path);
-      return read_all(token_files(paths, {.length = 1 + choice % 8,
-                                          .stride = choice / 8 % 4,
-                                          .stored = static_cast<StoredToken>(form / 4 % 3),
-                                          .header_bytes = choice / 32}));
+      const Dataset rows = token_files(paths, {.length = 1 + choice % 8,
+                                               .stride = choice / 8 % 4,
+                                               .stored = static_cast<StoredToken>(form / 4 % 3),
+                                               .header_bytes = choice / 32});
+      // Padded batches have no random access: they pass over what they leave out.
+      read_to_end(rows | padded_batch(1) | skip(2));
+      return read_all(rows);
     }
   }
 }
