@@ -53,8 +53,8 @@ class Allocations : public ::testing::TestWithParam<std::string> {
     });
   }
 
-  /// Those to try, once all is made that is made once in a process: each, or the first from each
-  /// place where there are many.
+  /// The numbers to try, once all is made that is made once in a process: each, or the first from
+  /// each place where there are many.
   std::vector<std::int64_t> find() {
     scenario_->prepare();
     scenario_->run();

@@ -29,7 +29,7 @@ std::atomic<std::int64_t> seen{0}, refused{0}, first{0};
 std::atomic<bool> all_behind{false};
 std::atomic<std::int64_t> live{0};
 std::atomic<bool> library_asked{false};
-// Of the n-th allocation, a hash of the calls that led there. As many as any scenario makes.
+// Hashes of the calls that led to each allocation, for as many as any scenario makes.
 std::array<std::uint64_t, 1 << 20> places;
 
 /// Whether code in this file of the process's must be given memory, or this function of it.

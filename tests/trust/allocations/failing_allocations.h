@@ -36,8 +36,8 @@ class FailingAllocations {
   bool others_lose() const;
 };
 
-/// Of the allocations that were counted last, where none failed: the first from each place in the
-/// code, as the 16 calls nearest to it tell places apart.
+/// The first allocation from each place in the code, among those that were counted last, where none
+/// failed. The 16 calls nearest to an allocation tell places apart.
 std::vector<std::int64_t> first_of_each_place();
 
 /// Allocations of the process that are not freed.
