@@ -224,14 +224,14 @@ FileWork exporters(const std::string& folder) {
                         .train = train_and_export});
 }
 
-/// Work with a model that is trained, by one Estimator; `use` finds the same each time.
-FileScenario use(const std::string& name, std::function<double(Estimator&)> use) {
+/// Work with a model that is trained, by one Estimator, which finds the same each time.
+FileScenario use(const std::string& name, std::function<double(Estimator&)> find) {
   return {name, [=](const std::string& folder) {
             EstimatorOptions options{
                 .model_fn = passing_seven, .model_dir = folder, .run = saving_every(1, 2)};
             Estimator(options).train(over_and_over({one_point()}), {.max_steps = 2});
             auto estimator = std::make_shared<Estimator>(options);
-            return reading([=] { return text(use(*estimator)); });
+            return reading([=] { return text(find(*estimator)); });
           }};
 }
 

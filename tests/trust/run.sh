@@ -10,7 +10,8 @@
 # sources, and the next stage begins. The status is 1 if there is one.
 #
 # tests/trust/counts.tsv keeps the counts of earlier runs, which the table adds, and no round has the
-# seeds of one of these. To keep those of this run: cat build/trust/counts >>tests/trust/counts.tsv
+# seeds of one of these. To keep those of this run: cat build/trust/counts >>tests/trust/counts.tsv.
+# When sources change, those of before go to build/trust/counts.before, and their seeds come again.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source examples/common/packages.sh
@@ -30,8 +31,8 @@ exec 9>"$folder/lock"
 flock -n 9 || { echo "another run, or a program that one has left, is under way in $folder" >&2; exit 2; }
 sources=$({ git rev-parse HEAD; git diff HEAD; } | sha256sum | cut -c 1-12)
 if [[ $sources != "$(cat "$folder/sources" 2>/dev/null)" ]]; then
-  rm -f "$folder/done"
-  [[ -e $folder/counts ]] && mv "$folder/counts" "$folder/counts.$(cat "$folder/sources")"
+  cat "$folder/counts" >>"$folder/counts.before" 2>/dev/null || true
+  rm -f "$folder"/{done,counts}
   echo "$sources" >"$folder/sources"
 fi
 findings=$folder/findings/$sources
@@ -59,11 +60,11 @@ stage() {
   table
 }
 
-# A process for each, of which one that ends early hides no other.
+# A process for each, of which one that hangs or ends early hides no other: for a signal, xargs would end.
 allocations() {
   local program=$tests/trust/allocations/allocations_tests
   $program --gtest_list_tests | sed -n 's/^  \([^ ]*\).*/\1/p' |
-    xargs -P "$(nproc)" -I '{}' "$program" --gtest_filter='*{}'
+    xargs -P "$(nproc)" -I '{}' bash -c 'timeout 2h "$1" --gtest_filter="*$2" || exit 1' _ "$program" '{}'
 }
 
 fuzz() {
@@ -117,7 +118,7 @@ table() {
 a_round() {
   local tests=build/release/tests
   if ((round == first)); then # most of these are the same in every round
-    BELFRY_ALLOCATIONS=0 BELFRY_ALLOCATIONS_SEED=$round stage allocations allocations
+    BELFRY_ALLOCATIONS=0 stage allocations allocations
     BELFRY_CALLS=0 BELFRY_POWER_FAILURES=20 BELFRY_POWER_FAILURES_SEED=$round \
       stage files $tests/durability/durability_tests
   fi

@@ -29,8 +29,8 @@ std::atomic<std::int64_t> seen{0}, refused{0}, first{0};
 std::atomic<bool> all_behind{false};
 std::atomic<std::int64_t> live{0};
 std::atomic<bool> library_asked{false};
-// Hashes of the calls that led to each allocation, for as many as any scenario makes.
-std::array<std::uint64_t, 1 << 20> places;
+// Hashes of the calls that led to each allocation.
+std::array<std::uint64_t, belfry::most_places> places;
 
 /// Whether code in this file of the process's must be given memory, or this function of it.
 bool is_exempt(const void* caller) {
@@ -66,10 +66,10 @@ std::uint64_t hash_of_calls() {
 /// Counts an allocation; true: it fails.
 bool refuse(const void* caller) {
   if (!armed.load(std::memory_order_relaxed)) return false;
-  std::int64_t number = ++seen, at = first;
-  if (at != 0 && (number < at || (number > at && !all_behind))) return false;
   thread_local bool asking = false;  // backtrace() and dladdr() may allocate
   if (asking) return false;
+  std::int64_t number = ++seen, at = first;
+  if (at != 0 && (number < at || (number > at && !all_behind))) return false;
   asking = true;
   if (at == 0) {
     if (number <= std::ssize(places)) places[number - 1] = hash_of_calls();

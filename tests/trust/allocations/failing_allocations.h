@@ -37,8 +37,12 @@ class FailingAllocations {
 };
 
 /// The first allocation from each place in the code, among those that were counted last, where none
-/// failed. The 16 calls nearest to an allocation tell places apart.
+/// failed; at most `most_places`. The calls nearest to an allocation tell places apart, a dozen of
+/// them beside the allocator's own.
 std::vector<std::int64_t> first_of_each_place();
+
+/// How many allocations are told apart.
+constexpr std::int64_t most_places = 1 << 20;
 
 /// Allocations of the process that are not freed.
 std::int64_t live_allocations();

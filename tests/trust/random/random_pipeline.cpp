@@ -1,11 +1,9 @@
 #include "random_pipeline.h"
 
-#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "belfry/data/augment/augment.h"
 #include "belfry/data/cache/cache.h"
 #include "belfry/data/combine/combine.h"
 #include "belfry/data/grouping/grouping.h"
@@ -14,6 +12,7 @@
 #include "belfry/data/sources/sources.h"
 #include "belfry/data/transforms/errors.h"
 #include "belfry/data/transforms/transforms.h"
+#include "random_augmentation.h"
 #include "random_source.h"
 
 namespace belfry::data {
@@ -56,28 +55,6 @@ Dataset copies(const Features& element, std::int64_t count) {
   }
   return from_arrays(rows) | repeat(count);
 }
-
-const char* const augmentations[] = {
-    R"({"name":"flip_horizontal"})",
-    R"({"name":"flip_vertical"})",
-    R"({"name":"rotate"})",
-    R"({"name":"affine"})",
-    R"({"name":"perspective"})",
-    R"({"name":"elastic"})",
-    R"({"name":"brightness"})",
-    R"({"name":"color_jitter"})",
-    R"({"name":"hue"})",
-    R"({"name":"grayscale","probability":0.5})",
-    R"({"name":"gaussian_blur"})",
-    R"({"name":"gaussian_noise"})",
-    R"({"name":"jpeg_artefacts"})",
-    R"({"name":"cutout"})",
-    R"({"name":"random_erasing"})",
-    R"({"name":"pad_and_crop","padding":2})",
-    R"({"name":"crop","height":6,"width":5})",
-    R"({"name":"resize","height":7,"width":9})",
-    R"({"name":"random_resized_crop","height":8,"width":8})",
-};
 
 class Builder {
  public:
@@ -131,7 +108,6 @@ class Builder {
   }
 
   Dataset source();
-  Augmentation augmentation(int depth);
 
   void add();
   void add_elementwise(std::int64_t which);
@@ -156,20 +132,6 @@ Dataset Builder::source() {
   text_ += found.text;
   numbered_ &= found.numbered;
   return found.dataset;
-}
-
-Augmentation Builder::augmentation(int depth) {
-  const std::int64_t which = draw(0, depth > 1 ? 5 : 8);
-  if (which == 6) {
-    Augmentation first = augmentation(depth + 1), second = augmentation(depth + 1);
-    return compose({first, second});
-  }
-  if (which == 7) {
-    Augmentation first = augmentation(depth + 1), second = augmentation(depth + 1);
-    return one_of({first, second}, {2, 1});
-  }
-  if (which == 8) return sometimes(0.5, augmentation(depth + 1));
-  return augmentation_from_json(augmentations[draw(0, std::ssize(augmentations) - 1)]);
 }
 
 void Builder::add_elementwise(std::int64_t which) {
@@ -344,7 +306,7 @@ void Builder::add_of_kind() {
   const std::int64_t n = draw(1, 8), which = draw(0, 4);
   const int workers = options_.workers;
   if (kind_ == ElementKind::images) {
-    Augmentation change = augmentation(0);
+    Augmentation change = random_augmentation(random_);
     if (which > 0)
       return join_numbered(concat("map(", to_string(change), ")"),
                            map(change, {.workers = workers, .seed = 1}));

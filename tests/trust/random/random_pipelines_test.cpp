@@ -1,5 +1,5 @@
-// Pipelines put together at random from all sources and transforms: the same bytes for any number
-// of workers and each time, the same rest from any saved position, and nothing lost between two
+// Pipelines put together at random from sources and transforms: the same bytes for any number of
+// workers and each time, the same rest from any saved position, and nothing lost between two
 // pipelines that share the data.
 //
 // BELFRY_RANDOM_PIPELINES says how many there are, BELFRY_RANDOM_SEED where their seeds begin.
@@ -185,8 +185,8 @@ TEST_F(RandomPipelines, ResumeAnywhereWithAnyNumberOfWorkers) {
     InputStreamPtr stream = (random.below(2) ? three : one).dataset.open();
     Features element;
     for (std::size_t at = 0;; ++at) {
-      const Dataset fresh = make(seed, 2).dataset;  // one that has filled no cache
-      const Dataset& second = random.below(2) ? eight.dataset : fresh;
+      // The other has filled no cache.
+      const Dataset second = random.below(2) ? eight.dataset : make(seed, 2).dataset;
       ASSERT_NO_FATAL_FAILURE(expect_resumes(*stream, all, at, second, three.dataset));
       const std::string word = next_word(*stream, element);
       if (at < all.size()) {

@@ -1,6 +1,8 @@
 #include "random_source.h"
 
+#include <algorithm>
 #include <optional>
+#include <span>
 
 #include "belfry/data/combine/combine.h"
 #include "belfry/data/sources/files.h"

@@ -23,7 +23,7 @@ struct RandomSource {
   bool numbered = true;  ///< elements have the same numbers in the shares of several pipelines
 };
 
-/// A source that `random` draws; its parallel stages have so many workers.
+/// A source that `random` draws, with `workers` in each of its parallel stages.
 RandomSource random_source(const PipelineFiles& files, ElementKind kind, int workers,
                            PhiloxStream& random);
 
