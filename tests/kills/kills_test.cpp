@@ -28,7 +28,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// The checkpoints that a training was told are durable, one after the other: their steps and the
-/// checksums of their files.
+/// checksums of their files. Where the best is kept, a step may be saved twice.
 std::vector<std::pair<std::int64_t, std::uint32_t>> saved_by(const std::string& dir) {
   std::vector<std::pair<std::int64_t, std::uint32_t>> out;
   std::ifstream lines(dir + ".saved");
@@ -134,6 +134,7 @@ class Kills : public ::testing::TestWithParam<Case> {
   PhiloxStream random{philox_key(static_cast<std::uint64_t>(seed), "moments")};
   std::chrono::microseconds start_up{200'000};  // of the life before, up to its first checkpoint
   std::vector<std::pair<std::int64_t, std::uint32_t>> newest;  // after each kill, as saved_by() is
+  std::size_t reported = 0;                                    // checkpoints, by earlier lives
   int in_a_write = 0, before_a_save = 0;
 };
 
@@ -177,8 +178,9 @@ void Kills::check_what_is_left(const std::string& dir) {
       EXPECT_TRUE(std::filesystem::exists(concat(dir, best, "/", entry.file)));
   const auto saved = saved_by(dir);
   if (saved.empty()) return;
-  for (std::size_t i = 1; i < saved.size(); ++i)
-    EXPECT_GT(saved[i].first, saved[i - 1].first) << "a life went on from an older checkpoint";
+  for (std::size_t i = reported; reported > 0 && i < saved.size(); ++i)
+    EXPECT_GT(saved[i].first, saved[reported - 1].first) << "it went on from an older checkpoint";
+  reported = saved.size();
   ASSERT_FALSE(files.empty());
   EXPECT_GE(files.back().step, saved.back().first);
   newest.emplace_back(files.back().step, checksum_of(files.back().path));
@@ -205,9 +207,9 @@ TEST_P(Kills, LoseNothingAndLeaveNoTrace) {
   run_to_its_end(whole, last_step);
 
   const auto promised = saved_by(killed), all = saved_by(whole);
-  EXPECT_EQ(all.size(), static_cast<std::size_t>(last_step) + 1);
   newest.insert(newest.end(), promised.begin(), promised.end());
   const std::map<std::int64_t, std::uint32_t> expected(all.begin(), all.end());
+  EXPECT_EQ(expected.size(), static_cast<std::size_t>(last_step) + 1);
   for (const auto& [step, checksum] : newest) EXPECT_EQ(checksum, expected.at(step)) << step;
   expect_same_files(killed, whole);
   expect_same_files(killed + "/best", whole + "/best");  // best.json too
