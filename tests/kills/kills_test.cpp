@@ -3,7 +3,8 @@
 // that the training was told is durable, and each is, to the bit, what a training gives that nobody
 // kills; so are the best checkpoint and export, where it keeps them.
 //
-// BELFRY_KILLS says how often each is killed, BELFRY_KILLS_SEED when.
+// BELFRY_KILLS says how often each is killed. BELFRY_KILLS_SEED draws the times, but how far a
+// training is by then depends on the machine.
 
 #include <cstdlib>
 #include <fstream>

@@ -3,15 +3,24 @@
 # trainings and pipelines, tampered files, long work, workers that fail, threads. It goes round after
 # round, with other seeds in each, and writes how often each was tried to build/trust/table.md.
 #
-#   bash tests/trust/run.sh [--hours H]    (1 unless said; a round is begun while there is time)
+#   bash tests/trust/run.sh [--hours H]
 #
-# Interrupted, it goes on with the stage in which it was, for H hours more; other sources begin anew.
-# The log of a stage that failed stays in build/trust/findings, in a folder for each state of the
-# sources, and the next stage begins. The status is 1 if there is one.
+# H is a whole number, 1 unless said: a round is begun while there is time. The first one also measures
+# coverage, and takes some hours by itself. Missing packages are installed. MNIST, which two of the ways
+# to train that are killed read, is looked for in $BELFRY_DATA_DIR/mnist, or ../shared/data/mnist.
+#
+# Interrupted, a run goes on with the stage in which it was, for H hours more. Sources that git sees as
+# changed begin anew: counts of before go to build/trust/counts.before, and their seeds come again.
+#
+# The status is 1 if a stage failed; the next one begins all the same. Its log, and inputs that a fuzz
+# target failed on, stay in build/trust/findings, in a folder for each state of the sources, of which
+# build/trust/sources is the present one. A log says how to try again what was drawn
+# (BELFRY_RANDOM_ONLY=...); for an input: build/fuzz/tests/fuzz/fuzz_npy INPUT.
 #
 # tests/trust/counts.tsv keeps the counts of earlier runs, which the table adds, and no round has the
-# seeds of one of these. To keep those of this run: cat build/trust/counts >>tests/trust/counts.tsv.
-# When sources change, those of before go to build/trust/counts.before, and their seeds come again.
+# seeds of one of these. To keep those of a run, once it has ended:
+#
+#   cat build/trust/counts >>tests/trust/counts.tsv
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source examples/common/packages.sh
@@ -22,7 +31,7 @@ if (($# > 0)); then
     echo "usage: bash tests/trust/run.sh [--hours H], H a whole number" >&2
     exit 2
   fi
-  hours=$2
+  hours=$((10#$2))
 fi
 folder=$PWD/build/trust
 kept=tests/trust/counts.tsv # round, date, count, of what

@@ -3,9 +3,9 @@
 // ends with an exception or does its work all the same, frees what it has allocated, and afterwards
 // everything works as if nothing had happened.
 //
-// All n are tried where there are few, and else the first from each place in the code with the
-// calls that lead there; of these, as many as BELFRY_ALLOCATIONS says, spread evenly from
-// BELFRY_ALLOCATIONS_SEED on; 0: all.
+// All n are tried where there are up to 700, and else the first from each place in the code with
+// the calls that lead there; of these, as many as BELFRY_ALLOCATIONS says or up to twice that,
+// spread evenly from BELFRY_ALLOCATIONS_SEED on; 0: all.
 #include <gtest/gtest.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>

@@ -2,7 +2,8 @@
 // and their gradients: the fast kernels give the bits of the reference. All numbers are multiples
 // of 1/4 below 2, so that sums of products are exact in f32, in any order.
 //
-// BELFRY_RANDOM_CONVOLUTIONS says how many there are, BELFRY_RANDOM_SEED where their seeds begin.
+// BELFRY_RANDOM_CONVOLUTIONS says how many there are, BELFRY_RANDOM_SEED where their seeds begin:
+// with 1 and its seed, one is tried alone.
 #include <gtest/gtest.h>
 
 #include <algorithm>
