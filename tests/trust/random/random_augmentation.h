@@ -6,8 +6,8 @@
 
 namespace belfry::data {
 
-/// One augmentation, or several in a row, by chance or of which one is done; these hold others, up
-/// to a depth of 2.
+/// One augmentation; or two in a row, one of two, or one that is done by chance. These may hold
+/// others, to a depth of 2.
 Augmentation random_augmentation(PhiloxStream& random, int depth = 0);
 
 }  // namespace belfry::data

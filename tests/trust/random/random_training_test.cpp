@@ -4,7 +4,8 @@
 // than plan() says.
 //
 // BELFRY_RANDOM_TRAININGS says how many models are trained; BELFRY_RANDOM_SEED and
-// BELFRY_RANDOM_ONLY are as in random_models_test.cpp; so are shares, which a few trainings miss.
+// BELFRY_RANDOM_ONLY are as in random_models_test.cpp. Among a few, none may be of a kind that is
+// expected among many.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
