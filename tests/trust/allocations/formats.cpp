@@ -230,11 +230,18 @@ void write_png(const std::string& path) {
 }
 
 void add_folders(Scenarios& all) {
-  all["read_image_folder"] = file(
-      [](const Folder& f) {
-        for (const char* name : {"cat/a.png", "dog/a.png"}) write_png(f / name);
-      },
-      [](const Folder& f) { return all_of(data::image_folder(f / "", {.workers = 1})); });
+  auto write_pngs = [](const Folder& f) {
+    for (const char* name : {"cat/a.png", "dog/a.png"}) write_png(f / name);
+  };
+  for (int workers : {1, 4}) {
+    all[concat("read_image_folder_", workers, "_workers")] = file(write_pngs, [=](const Folder& f) {
+      return all_of(data::image_folder(f / "", {.workers = workers}));
+    });
+    all[concat("photographs_", workers, "_workers")] = file(write_pngs, [=](const Folder& f) {
+      return all_of(data::image_folder(f / "", {.decode = false, .workers = workers})
+                    | data::photograph_batches(2, {.size = 4, .workers = workers}));
+    });
+  }
   all["read_image_table"] = file(
       [](const Folder& f) {
         write_png(f / "a.png");

@@ -100,6 +100,11 @@ void add_selection(Scenarios& all) {
     return numbers(20) | filter([](const Features& in) { return label(in) == 1; }) | enumerate()
            | take_while([](const Features& in) { return in.at("index").item() < 7; }) | shard(2, 1);
   });
+  all["rows_by_number"] = pipeline([](const Folder&) {
+    return numbers(12) | select({1, 3, 5, 7, 2}) | shuffle(5, {.seed = 2})
+           | filter([](const Features& in) { return label(in) == 1; }) | assert_cardinality(4)
+           | with_options({.threads = 2}) | threads(2);
+  });
   all["unique_and_resample"] = pipeline([](const Folder&) {
     return numbers(20) | rejection_resample(label, {0.5, 0.5}, {.initial = {0.5, 0.5}, .seed = 4})
            | unique({"x"});
