@@ -88,13 +88,13 @@ class Reservoir final : public Iterator {
 
   std::size_t pick(std::size_t count) { return random_.below(count); }
 
-  // Elements in the pass: endless unless it says how many, or there are too few to have filled a
-  // buffer that is too large to assume it. An Error for one too many comes behind those it says.
+  // Elements in the pass: endless unless it says how many, or `taken` or the buffer is too large to
+  // assume that there are so many. An Error for one too many may come behind those it says.
   std::int64_t expected_count(std::int64_t taken) {
-    constexpr std::int64_t moderate = 1 << 20;
-    std::int64_t capacity = capacity_;
-    if (dataset_.cardinality() >= taken && pass_.shard.count == 1) return dataset_.cardinality();
-    if (capacity <= moderate) return endless;
+    constexpr std::int64_t moderate = 1 << 20, many = 1 << 26;
+    std::int64_t capacity = capacity_, said = dataset_.cardinality();
+    if (said >= 0 && pass_.shard.count == 1) return taken == said + 1 ? taken : said;
+    if (capacity <= moderate && (taken <= many || said == infinite)) return endless;
     std::int64_t enough = capacity < endless - taken ? capacity + taken : endless;
     std::int64_t count = source_->skip(enough);
     source_ = dataset_.iterate(pass_);
