@@ -29,7 +29,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// The checkpoints that a training was told are durable, one after the other: their steps and the
-/// checksums of their files. Where the best is kept, a step may be saved twice.
+/// checksums of their files. A step whose save in the background is under way is saved again
+/// where it is the best.
 std::vector<std::pair<std::int64_t, std::uint32_t>> saved_by(const std::string& dir) {
   std::vector<std::pair<std::int64_t, std::uint32_t>> out;
   std::ifstream lines(dir + ".saved");

@@ -5,16 +5,17 @@
 #
 #   bash tests/trust/run.sh [--hours H]
 #
-# H is a whole number, 1 unless said: a round is begun while there is time. The first one also tries memory,
-# files and power failures, and measures coverage: it takes some hours by itself. Missing packages are installed. MNIST, which two of the ways
-# to train that are killed read, is looked for in $BELFRY_DATA_DIR/mnist, or ../shared/data/mnist.
+# H is a whole number, 1 unless said: a round is begun while there is time. The first one also tries
+# memory, files and power failures, and measures coverage: it takes some hours by itself. Missing
+# packages are installed. MNIST, which two of the ways to train that are killed read, is looked for in
+# $BELFRY_DATA_DIR/mnist, or ../shared/data/mnist.
 #
 # Interrupted, a run goes on with the stage in which it was, for H hours more. After a change that git
 # sees, it begins anew: counts of before go to build/trust/counts.before, and their seeds come again.
 #
 # The status is 1 if a stage failed; the next one begins all the same. The log of the one that failed,
-# and inputs that a fuzz target failed on, stay in build/trust/findings, in a folder for each state of the sources, of which
-# build/trust/sources is the present one. A log names the seed of what was drawn,
+# and inputs that a fuzz target failed on, stay in build/trust/findings, in a folder for each state of
+# the sources, of which build/trust/sources is the present one. A log names the seed of what was drawn,
 # which the head of each test says how to try alone. For an input: build/fuzz/tests/fuzz/fuzz_npy INPUT.
 #
 # tests/trust/counts.tsv keeps the counts of earlier runs, which the table adds, and no round has the
@@ -74,7 +75,8 @@ stage() {
 allocations() {
   local program=$tests/trust/allocations/allocations_tests
   $program --gtest_list_tests | sed -n 's/^  \([^ ]*\).*/\1/p' |
-    xargs -P "$(nproc)" -I '{}' bash -c 'timeout --foreground -k 1m 2h "$1" --gtest_filter="*$2" || { echo "FAILED $2: $?"; exit 1; }' \
+    xargs -P "$(nproc)" -I '{}' bash -c '
+      timeout --foreground -k 1m 2h "$1" --gtest_filter="*$2" || { echo "FAILED $2: $?"; exit 1; }' \
       _ "$program" '{}'
 }
 
@@ -89,7 +91,8 @@ fuzz() {
         -max_len=65536 -print_final_stats=1 -seed="$round" \
         -artifact_prefix="$findings/$target-" "found/$target" "seeds/$target" 2>&1) |
       awk '{ print } $2 == "INITED" { known = substr($1, 2) }
-        $1 == "stat::number_of_executed_units:" { print "counted " $2 - known " inputs of parsers" }' || failed=1
+        $1 == "stat::number_of_executed_units:" { print "counted " $2 - known " inputs of parsers" }' ||
+      failed=1
   done
   return $failed
 }

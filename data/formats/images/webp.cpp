@@ -11,7 +11,7 @@ namespace {
 
 const char* describe(VP8StatusCode status) {
   const bool early = status == VP8_STATUS_SUSPENDED || status == VP8_STATUS_NOT_ENOUGH_DATA;
-  return early ? "the data end too early" : "bytes that it cannot read";
+  return early ? "the data end too early" : "bytes that cannot be read";
 }
 
 // errno was 0 before the call: what libwebp found no memory for may come as damage.

@@ -35,8 +35,6 @@ void twice(Features in, Features& row, PhiloxStream&) {
   for (std::int64_t i = 0; i < 3; ++i) row.at("x").span<float>()[i] = 2 * x.span<float>()[i];
 }
 
-Features only_texts(Features in) { return {{"token", in.at("token").cast(DType::i32)}}; }
-
 std::pair<Features, Features> mark_by_sum(const Features& state, Features in) {
   const std::int64_t sum = state.at("sum").span<std::int64_t>()[0] + digest(in);
   auto bytes = in.begin()->second.raw_bytes();
@@ -76,10 +74,7 @@ class Builder {
   }
 
  private:
-  std::int64_t draw(std::int64_t low, std::int64_t high) {
-    return low
-           + static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(high - low + 1)));
-  }
+  std::int64_t draw(std::int64_t low, std::int64_t high) { return data::draw(random_, low, high); }
   std::string new_file(const char* what) {
     return concat(options_.folder, "/", what, files_made_++);
   }

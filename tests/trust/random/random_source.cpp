@@ -1,8 +1,7 @@
 #include "random_source.h"
 
-#include <algorithm>
 #include <optional>
-#include <span>
+#include <vector>
 
 #include "belfry/data/combine/combine.h"
 #include "belfry/data/sources/files.h"
@@ -14,10 +13,6 @@
 
 namespace belfry::data {
 namespace {
-
-std::int64_t draw(PhiloxStream& random, std::int64_t low, std::int64_t high) {
-  return low + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(high - low + 1)));
-}
 
 Features token_of_line(Features in) { return {{"token", in.at("line").cast(DType::i32)}}; }
 
@@ -31,10 +26,8 @@ Features row_of_csv(Features in) {
   return in;
 }
 
-Features record_of(std::span<const std::byte> bytes) {
-  Array record({std::ssize(bytes)}, DType::u8);
-  std::ranges::copy(bytes, record.raw_bytes().begin());
-  return {{"record", record}};
+Features record_of(const std::vector<std::byte>& bytes) {
+  return {{"record", array_of({reinterpret_cast<const char*>(bytes.data()), bytes.size()})}};
 }
 
 // One in seven lacks its "id".
@@ -116,9 +109,7 @@ RandomSource texts_source(const PipelineFiles& files, int workers, PhiloxStream&
                   | parse_sequence_examples(
                       {.feature_lists = {{"token", tf::FixedLenSequence{.dtype = DType::i64}}}},
                       {.workers = workers})
-                  | map([](Features in) {
-                      return Features{{"token", in.at("token").cast(DType::i32)}};
-                    }),
+                  | map(only_texts),
               concat("parse_sequence_examples(", count, ")")};
     default:
       return {data::files(files.lines) | shuffle(10, {.seed = 3})
@@ -140,6 +131,12 @@ RandomSource images_source(const PipelineFiles& files, int workers, PhiloxStream
 }
 
 }  // namespace
+
+std::int64_t draw(PhiloxStream& random, std::int64_t low, std::int64_t high) {
+  return low + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(high - low + 1)));
+}
+
+Features only_texts(Features in) { return {{"token", in.at("token").cast(DType::i32)}}; }
 
 std::int64_t digest(const Features& features) {
   std::uint32_t crc = 0;

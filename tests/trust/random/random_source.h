@@ -27,6 +27,12 @@ struct RandomSource {
 RandomSource random_source(const PipelineFiles& files, ElementKind kind, int workers,
                            PhiloxStream& random);
 
+/// A number from `low` to `high`.
+std::int64_t draw(PhiloxStream& random, std::int64_t low, std::int64_t high);
+
+/// "token" as i32, and nothing else.
+Features only_texts(Features in);
+
 /// A checksum of all arrays.
 std::int64_t digest(const Features& features);
 

@@ -46,7 +46,7 @@ TEST(WebP, EveryTruncationIsAnError) {
     for (std::size_t length = 30; length < file.size() - 1; ++length)  // one pads the chunk
       EXPECT_THAT(error(file.substr(0, length)),
                   AnyOf("a.webp: damaged WebP data: the data end too early (libwebp)",
-                        "a.webp: damaged WebP data: bytes that it cannot read (libwebp)"))
+                        "a.webp: damaged WebP data: bytes that cannot be read (libwebp)"))
           << length;
   }
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
